@@ -225,8 +225,9 @@ take_head(struct proxy_exchange *x, const uint8_t *data, size_t n)
         wrong(x, why != REFUSE_NONE ? why : REFUSE_HEAD_LONG);
         return 0;
     }
-    x->connection = header_join(x->r->pool, x->answer.head.headers,
-                                x->answer.head.header_count, STR("Connection"));
+    x->connection =
+        http_header_list(x->r->pool, x->answer.head.headers,
+                         x->answer.head.header_count, STR("Connection"));
     x->last |= x->answer.last;
     if (!take_info(x)) {
         judge_head(x);

@@ -59,10 +59,10 @@ other_protocols(struct pool *pool, struct str list)
 struct str
 ask_upgrade(const struct http_request *r)
 {
-    struct str connection =
-        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    struct str connection = http_header_list(
+        r->pool, r->headers, r->header_count, STR("Connection"));
     struct str protocols =
-        header_join(r->pool, r->headers, r->header_count, STR("Upgrade"));
+        http_header_list(r->pool, r->headers, r->header_count, STR("Upgrade"));
 
     return r->version == 11 && http_body_length(r) == 0 &&
                    http_has_word(connection, STR("Upgrade"))
@@ -161,8 +161,8 @@ static int
 add_clients(struct buf *b, const struct proxy_exchange *x)
 {
     const struct http_request *r = x->r;
-    struct str connection =
-        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    struct str connection = http_header_list(
+        r->pool, r->headers, r->header_count, STR("Connection"));
     unsigned ours = HEADER_ASKED | (r->api != NULL ? HEADER_VERSION : 0);
     int bad = 0;
 
@@ -286,7 +286,7 @@ static bool
 takes_trailers(const struct http_request *r)
 {
     return http_has_word(
-        header_join(r->pool, r->headers, r->header_count, STR("TE")),
+        http_header_list(r->pool, r->headers, r->header_count, STR("TE")),
         STR("trailers"));
 }
 

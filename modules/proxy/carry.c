@@ -110,8 +110,8 @@ static int
 send_trailers(struct proxy_exchange *x, struct buf *b)
 {
     struct http_request *r = x->r;
-    struct str connection =
-        header_join(r->pool, r->headers, r->header_count, STR("Connection"));
+    struct str connection = http_header_list(
+        r->pool, r->headers, r->header_count, STR("Connection"));
     int bad = 0;
 
     for (size_t i = 0; i < r->trailer_count; i++) {

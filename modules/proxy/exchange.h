@@ -166,9 +166,6 @@ unsigned header_is(struct str name);
 /* Whether it goes further than the connection: is as of header_is(), and the
  * message's own Connection may name it. */
 bool header_goes_on(struct str connection, struct str name, unsigned is);
-/* The values of all headers of that name, with commas between them. */
-struct str header_join(struct pool *pool, const struct http_header *all,
-                       size_t count, struct str name);
 bool header_named(const struct conf_strings *names, struct str name);
 
 /* ---- tunnel.c ---- */

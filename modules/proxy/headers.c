@@ -113,34 +113,6 @@ header_goes_on(struct str connection, struct str name, unsigned is)
            (connection.len == 0 || !http_has_word(connection, name));
 }
 
-struct str
-header_join(struct pool *pool, const struct http_header *all, size_t count,
-            struct str name)
-{
-    struct str list = STR_NONE;
-    size_t len = 0, found = 0, at = 0;
-    char *to;
-
-    for (size_t i = 0; i < count; i++) {
-        if (str_eq_nocase(all[i].name, name)) {
-            list = all[i].value;
-            len += list.len + 2;
-            found++;
-        }
-    }
-    if (found < 2) {
-        return list;
-    }
-    to = pool_alloc(pool, len + 1);
-    for (size_t i = 0; i < count; i++) {
-        if (str_eq_nocase(all[i].name, name)) {
-            at = str_append(to, len + 1, at, all[i].value);
-            at = str_append(to, len + 1, at, STR(", "));
-        }
-    }
-    return str_of(to, at - 2);
-}
-
 struct proxy_field *
 proxy_fields_new(struct pool *pool, const struct proxy_settings *s,
                  const struct regex *pattern, struct errmsg *err)

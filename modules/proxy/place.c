@@ -58,8 +58,9 @@ written_behind(const struct proxy_exchange *x, struct str front,
             high = str_hex_digit(raw.ptr[1]);
             low = str_hex_digit(raw.ptr[2]);
         }
-        if (raw.len < n ||
-            (n == 1 ? raw.ptr[0] : (char)(high << 4 | low)) != front.ptr[i]) {
+        if (raw.len < n || (n == 1 ? raw.ptr[0]
+                                   : (char)((unsigned)high << 4 |
+                                            (unsigned)low)) != front.ptr[i]) {
             return false;
         }
         raw = str_skip(raw, n);
@@ -132,8 +133,8 @@ prefix_of_proxies(const struct proxy_exchange *x)
     struct str list = STR_NONE, all = STR_NONE;
 
     if (http_is_trusted(r)) {
-        list = header_join(r->pool, r->headers, r->header_count,
-                           STR("X-Forwarded-Prefix"));
+        list = http_header_list(r->pool, r->headers, r->header_count,
+                                STR("X-Forwarded-Prefix"));
     }
     while (list.len > 0) {
         struct str one = str_trim(str_cut(&list, ','));

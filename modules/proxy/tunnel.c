@@ -175,10 +175,10 @@ static struct str
 write_head(struct proxy_exchange *x)
 {
     const struct http_head *head = &x->answer.head;
-    struct str upgrade = header_join(x->r->pool, head->headers,
-                                     head->header_count, STR("Upgrade"));
-    struct str connection = header_join(x->r->pool, head->headers,
-                                        head->header_count, STR("Connection"));
+    struct str upgrade = http_header_list(x->r->pool, head->headers,
+                                          head->header_count, STR("Upgrade"));
+    struct str connection = http_header_list(
+        x->r->pool, head->headers, head->header_count, STR("Connection"));
     struct buf b;
     struct str text;
 

@@ -376,24 +376,6 @@ http_client_begin(struct http_request *r, const struct http_server *s,
 
 /* ---- the way ---- */
 
-/* All headers of that name as one list. */
-static struct str
-whole_list(struct http_request *r, const char *name)
-{
-    struct str list = STR_NONE;
-
-    for (size_t i = 0; i < r->header_count; i++) {
-        const struct http_header *h = &r->headers[i];
-
-        if (str_eq_nocase(h->name, str_from(name)) && h->value.len > 0) {
-            list = list.len == 0
-                       ? h->value
-                       : pool_join(r->pool, STRS(list, STR(", "), h->value));
-        }
-    }
-    return list;
-}
-
 /* A hop in the form of the other header. */
 static struct str
 other_form(struct http_request *r, struct str hop, bool elements)
@@ -441,11 +423,13 @@ http_client_way(struct http_request *r, const struct http_server *s,
     case HTTP_FORWARDED_OFF:
         break;
     case HTTP_FORWARDED_X:
-        out->x_forwarded_for = whole_list(r, "X-Forwarded-For");
+        out->x_forwarded_for = http_header_list(
+            r->pool, r->headers, r->header_count, STR("X-Forwarded-For"));
         out->forwarded = other_list(r, "X-Forwarded-For", false);
         break;
     case HTTP_FORWARDED_RFC7239:
-        out->forwarded = whole_list(r, "Forwarded");
+        out->forwarded = http_header_list(r->pool, r->headers, r->header_count,
+                                          STR("Forwarded"));
         out->x_forwarded_for = other_list(r, "Forwarded", true);
         break;
     }

@@ -21,6 +21,34 @@ http_header(const struct http_request *r, const char *name)
     return NULL;
 }
 
+struct str
+http_header_list(struct pool *pool, const struct http_header *all, size_t count,
+                 struct str name)
+{
+    struct str list = STR_NONE;
+    size_t len = 0, found = 0, at = 0;
+    char *to;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].value.len > 0 && str_eq_nocase(all[i].name, name)) {
+            list = all[i].value;
+            len += list.len + 2;
+            found++;
+        }
+    }
+    if (found < 2) {
+        return list;
+    }
+    to = pool_alloc(pool, len + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].value.len > 0 && str_eq_nocase(all[i].name, name)) {
+            at = str_append(to, len + 1, at, all[i].value);
+            at = str_append(to, len + 1, at, STR(", "));
+        }
+    }
+    return str_of(to, at - 2);
+}
+
 bool
 http_has_word(struct str list, struct str word)
 {

@@ -369,6 +369,10 @@ struct http_way {
 void http_way_to_us(struct http_request *r, struct http_way *out);
 /* First header of that name (any case), NULL if there is none. */
 const struct str *http_header(const struct http_request *r, const char *name);
+/* The values of all headers of that name, with commas between them; in the
+ * pool. */
+struct str http_header_list(struct pool *pool, const struct http_header *all,
+                            size_t count, struct str name);
 /* Whether a list of words with commas between them has that one, in any
  * case. */
 bool http_has_word(struct str list, struct str word);
